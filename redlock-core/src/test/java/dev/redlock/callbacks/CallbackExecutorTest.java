@@ -12,6 +12,7 @@ import dev.redlock.api.Lease;
 import dev.redlock.api.LeaseListener;
 import dev.redlock.api.LeaseState;
 import dev.redlock.engine.callback.CallbackExecutor;
+import dev.redlock.engine.callback.CallbackExecutors;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.LogLines;
@@ -256,6 +257,46 @@ class CallbackExecutorTest extends VirtualTest {
                 return terms.size() == 4;
             });
         }
+    }
+
+    /** A function of an election may never end, and its executor still has it. */
+    @Test
+    void aCandidateWaitsForItsExecutorIfNoThreadCanStart() {
+        CallbackExecutor executor = CallbackExecutors.withLateExtraThreads(kept::add, Integer.MAX_VALUE);
+        List<Thread> ran = new CopyOnWriteArrayList<>();
+        try (LogLines log = new LogLines()) {
+            executor.executeLong(new Object(), () -> ran.add(Thread.currentThread()));
+            for (int second = 0; second < 6; second++) {
+                executor.poll(TimeUnit.SECONDS.toNanos(second));
+            }
+            assertEquals(List.of(), ran, "nothing runs on the event loop");
+            assertEquals(1, log.with(Level.SEVERE, "no thread can start for a function of an election").size());
+            assertEquals(List.of(), log.with(Level.WARNING, "one thread for each election that leads"));
+            runKept();
+            assertEquals(1, ran.size());
+        }
+        executor.close();
+    }
+
+    /** Three polls do without a thread. */
+    @Test
+    void aCandidateThatWaitsGetsAThreadAsSoonAsOneCanStart() {
+        CallbackExecutor executor = CallbackExecutors.withLateExtraThreads(kept::add, 3);
+        List<Thread> ran = new CopyOnWriteArrayList<>();
+        try (LogLines log = new LogLines()) {
+            executor.executeLong(new Object(), () -> ran.add(Thread.currentThread()));
+            for (int second = 0; second < 4; second++) {
+                executor.poll(TimeUnit.SECONDS.toNanos(second));
+                assertEquals(List.of(), ran, "second " + second);
+            }
+            executor.poll(TimeUnit.SECONDS.toNanos(4));
+            Await.until("it runs", () -> !ran.isEmpty());
+            assertFalse(ran.contains(Thread.currentThread()));
+            assertEquals(1, log.with(Level.WARNING, "one thread for each election that leads").size());
+            runKept();
+            assertEquals(1, ran.size());
+        }
+        executor.close();
     }
 
     /** An owner whose events cannot be looked up once: there is no memory. */

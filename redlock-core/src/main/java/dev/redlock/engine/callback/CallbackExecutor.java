@@ -22,7 +22,8 @@ import java.util.function.BiFunction;
  * <li>on the event loop, inside the call: the default on loops of the user.
  * </ul>
  *
- * <p>Each function runs once, whatever an executor does. If no thread can start, it runs on the event loop.
+ * <p>Each function runs once, whatever an executor does. If no thread can start, it runs on the event loop. A long
+ * function that an executor has accepted does not: it waits until a thread can start.
  *
  * @threading any thread
  */
@@ -46,6 +47,7 @@ public final class CallbackExecutor {
     private final AtomicBoolean isRejectionLogged = new AtomicBoolean();
     private final AtomicBoolean isStartFailureLogged = new AtomicBoolean();
     private final AtomicBoolean isLongLateLogged = new AtomicBoolean();
+    private final AtomicBoolean isLongStartFailureLogged = new AtomicBoolean();
     private volatile int secondCount;
     private volatile long secondNs;
 
@@ -320,13 +322,14 @@ public final class CallbackExecutor {
         for (Lane lane : lanes.values()) {
             boolean isLate = lane.urgentSecond >= 0 && second - lane.urgentSecond > 1 && !lane.task.get();
             if (isLate && !lane.isOnOwnThreads) {
-                lane.isOnOwnThreads = true;
-                lane.urgentSecond = second;
-                runOn(lane.own, lane.task);
-                isLongLate |= lane.own == extraThreads;
+                if (runLate(lane.own, lane)) {
+                    lane.isOnOwnThreads = true;
+                    lane.urgentSecond = second;
+                    isLongLate |= lane.own == extraThreads;
+                }
             } else if (isLate && extraCount < EXTRA_PER_SECOND_MAX) {
                 extraCount++;
-                runOn(extraThreads, lane.task);
+                runLate(extraThreads, lane);
             }
         }
         runDropped();
@@ -334,6 +337,28 @@ public final class CallbackExecutor {
             Log.log(System.Logger.Level.WARNING, "all threads of the callback executor are busy, so a function of an"
                     + " election waited; a thread of the client runs it, also each later one that waits for two"
                     + " seconds: size the executor with one thread for each election that leads inside its function");
+        }
+    }
+
+    /**
+     * Returns false if no thread can start for a long function. It may never end, so the event loop must not run it: it
+     * stays where it is, and the next poll tries again.
+     */
+    private boolean runLate(CallbackThreads late, Lane lane) {
+        if (lane.own != extraThreads) {
+            runOn(late, lane.task);
+            return true;
+        }
+        try {
+            late.execute(lane.task);
+            return true;
+        } catch (Throwable e) {
+            if (!isLongStartFailureLogged.getAndSet(true)) {
+                Log.error("no thread can start for a function of an election, so it still waits; the client tries again"
+                        + " each second: raise the limits of threads and memory of the process, or size the callback"
+                        + " executor with one thread for each election that leads inside its function", e);
+            }
+            return false;
         }
     }
 
