@@ -210,9 +210,16 @@ final class Fairness {
         WaitQueue queue = queues.get(key);
         boolean isQueueOrMark = queue != null && (key.kind == LockKind.PLAIN || queue.isMarked());
         if (isQueueOrMark && services.coordinator.of(key) == nodeIndex) {
-            // A missing right, or an unknown command, may concern the queue and the mark alone.
-            queue.doubtOrder(failure != VoteFailure.NOPERM && failure != VoteFailure.ERROR);
+            queue.doubtOrder(isTemporary(failure));
         }
+    }
+
+    /** A missing right, an unknown command or a key of another type may concern the queue and the mark alone. */
+    private static boolean isTemporary(VoteFailure failure) {
+        return switch (failure) {
+            case NOPERM, WRONGTYPE, ERROR -> false;
+            default -> true;
+        };
     }
 
     /** A lease ends. A coordinator that has set its key takes entries and marks again, after an error that passes. */
