@@ -3,6 +3,7 @@ package dev.redlock;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.engine.key.KeyText;
 import dev.redlock.sim.VirtualWorld;
@@ -21,6 +22,8 @@ import org.junit.jupiter.api.Test;
 class RepeatLogTest extends VirtualTest {
 
     private static final AcquireOptions OPTIONS = AcquireOptions.ofTtl(TTL).autoExtend();
+    private static final Duration TWO_DAYS = Duration.ofDays(2);
+    private static final AcquireOptions UNLIMITED = OPTIONS.waitUpTo(TWO_DAYS);
     private static final String ADVICE = " cannot get the lock and tries again: a limit of this client is reached: shed"
             + " load, or raise the limit named in RedlockContext (autoExtendedLeasesMax or waitersMax)";
     private static final String LINE = "an acquisition without a time limit of \"orders\" cannot get the lock and tries"
@@ -183,6 +186,48 @@ class RepeatLogTest extends VirtualTest {
         VirtualWorld.Client client = world(3);
         assertBlockedLogs(KeyText.permitName("orders", 0),
                 client.redlock().asSemaphore("orders", 1, OPTIONS)::acquireUninterruptibly);
+    }
+
+    /** One handle waits for a lock, releases it as soon as it has it, and waits for another one. */
+    private void reuseHandle(List<AcquireOutcome> outcomes) {
+        Redlock redlock = world(3).redlock();
+        setForeignKeys("first");
+        setForeignKeys("second");
+        Lease handle = redlock.newLease();
+        redlock.acquire(redlock.key("first"), UNLIMITED, handle, first -> first.lease()
+                .release((lease, released) -> redlock.acquire(redlock.key("second"), UNLIMITED, handle,
+                        outcomes::add)));
+    }
+
+    @Test
+    void eachUseOfAHandleLogsItsReason() {
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        try (LogLines log = new LogLines()) {
+            reuseHandle(outcomes);
+            world.runMs(22_000);
+            assertEquals(1, log.with(Level.WARNING, "\"first\" cannot get the lock").size());
+            eachNode(node -> node.redis().delete("first"));
+            world.runMs(60_000);
+            assertEquals(1, log.with(Level.WARNING, "\"second\" cannot get the lock").size());
+            assertEquals(2, log.with("cannot get the lock").size());
+            assertEquals(List.of(), outcomes);
+        }
+    }
+
+    /** Each use has the reason at one look. */
+    @Test
+    void twoUsesOfAHandleThatAreShortAreNotLogged() {
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        try (LogLines log = new LogLines()) {
+            reuseHandle(outcomes);
+            world.runMs(15_000);
+            eachNode(node -> node.redis().delete("first"));
+            world.runMs(10_000);
+            eachNode(node -> node.redis().delete("second"));
+            world.await("it has the second lock", 2_000, () -> !outcomes.isEmpty());
+            acquired(outcomes.get(0));
+            assertEquals(List.of(), log.with("cannot get the lock"));
+        }
     }
 
     private void assertThreadLogs(Lease held, String resource, Runnable wait) throws InterruptedException {

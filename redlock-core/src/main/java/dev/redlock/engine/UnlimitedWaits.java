@@ -39,9 +39,15 @@ final class UnlimitedWaits {
      */
     private static final class Reasons {
 
+        /** Of the handle, which may wait for another lock later. */
+        private final short use;
         /** At the last look; null for none. */
         private AcquireOutcome.Kind seen;
         private final Set<AcquireOutcome.Kind> logged = EnumSet.noneOf(AcquireOutcome.Kind.class);
+
+        Reasons(short use) {
+            this.use = use;
+        }
 
         /** Returns whether a reason, null for none, was that of the look before, and is not logged yet. */
         boolean isNew(AcquireOutcome.Kind reason) {
@@ -95,10 +101,11 @@ final class UnlimitedWaits {
 
     private boolean isToBeLogged(LeaseHandle lease, Reasons before) {
         AcquireOutcome.Kind reason = isNormal(lease) ? null : lease.lastReason;
-        if (before == null && reason == null) {
+        boolean isKnown = before != null && before.use == lease.useCount();
+        if (!isKnown && reason == null) {
             return false;
         }
-        Reasons reasons = before == null ? new Reasons() : before;
+        Reasons reasons = isKnown ? before : new Reasons(lease.useCount());
         known.put(lease, reasons);
         return reasons.isNew(reason);
     }
