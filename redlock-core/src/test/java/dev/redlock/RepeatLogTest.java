@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
 import dev.redlock.engine.key.KeyText;
+import dev.redlock.sim.FakeNode;
 import dev.redlock.sim.VirtualWorld;
 import dev.redlock.testing.Await;
 import dev.redlock.testing.BlockedCall;
@@ -227,6 +228,28 @@ class RepeatLogTest extends VirtualTest {
             world.await("it has the second lock", 2_000, () -> !outcomes.isEmpty());
             acquired(outcomes.get(0));
             assertEquals(List.of(), log.with("cannot get the lock"));
+        }
+    }
+
+    /** The nodes were silent for the first attempts of both; then one has the lock, and the other makes no attempt. */
+    @Test
+    void aWaiterBehindALeaseOfItsClientDoesNotLogItsOwnLastReason() {
+        VirtualWorld.Client client = world(3);
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        try (LogLines log = new LogLines()) {
+            eachNode(FakeNode::pause);
+            AcquireOptions options = AcquireOptions.ofTtl(Duration.ofSeconds(60)).autoExtend().waitUpTo(TWO_DAYS);
+            for (int i = 0; i < 2; i++) {
+                acquireAsync(client, options).thenAccept(outcomes::add);
+            }
+            world.runMs(1_000);
+            eachNode(FakeNode::resume);
+            world.await("one has the lock", 2_000, () -> !outcomes.isEmpty());
+            world.runMs(40_000);
+            assertEquals(List.of(), log.with("cannot get the lock"));
+            release(acquired(outcomes.get(0)));
+            world.await("the other has the lock", 2_000, () -> outcomes.size() == 2);
+            acquired(outcomes.get(1));
         }
     }
 

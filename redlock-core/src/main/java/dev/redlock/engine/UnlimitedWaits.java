@@ -15,7 +15,7 @@ import java.util.Set;
  * Logs why acquisitions without a time limit do not get their locks, because no caller gets an outcome while they wait:
  * each reason once that lasts from one look to the next, with a few of the acquisitions. Two reasons are not logged:
  * <ul>
- * <li>Another client has the lock. A key that never expires is none of a client.
+ * <li>A client, this one or another, has the lock. A key that never expires is none of a client.
  * <li>Too few nodes vote, which {@link QuorumWatch} logs for the whole client.
  * </ul>
  *
@@ -74,7 +74,7 @@ final class UnlimitedWaits {
         List<String> lines = null;
         int moreCount = 0;
         for (PendingAcquire pending = scheduler.firstActive; pending != null; pending = pending.nextActive) {
-            if (isWatched(pending) && isToBeLogged(pending.lease, before.get(pending.lease))) {
+            if (isWatched(pending) && isToBeLogged(pending, before.get(pending.lease))) {
                 lines = lines == null ? new ArrayList<>() : lines;
                 if (lines.size() < LINES_MAX) {
                     lines.add(lineOf(pending.lease));
@@ -99,8 +99,9 @@ final class UnlimitedWaits {
         return pending.lease.waitNs >= LockEngine.UNLIMITED_WAIT_NS && pending.state != PendingAcquire.State.QUEUED;
     }
 
-    private boolean isToBeLogged(LeaseHandle lease, Reasons before) {
-        AcquireOutcome.Kind reason = isNormal(lease) ? null : lease.lastReason;
+    private boolean isToBeLogged(PendingAcquire pending, Reasons before) {
+        LeaseHandle lease = pending.lease;
+        AcquireOutcome.Kind reason = isNormal(pending) ? null : lease.lastReason;
         boolean isKnown = before != null && before.use == lease.useCount();
         if (!isKnown && reason == null) {
             return false;
@@ -110,7 +111,12 @@ final class UnlimitedWaits {
         return reasons.isNew(reason);
     }
 
-    private boolean isNormal(LeaseHandle lease) {
+    private boolean isNormal(PendingAcquire pending) {
+        if (pending.queue != null && pending.queue.isHeldLocally()) {
+            // Its own last reason may be of long ago: it makes no attempt until the end of the lease.
+            return true;
+        }
+        LeaseHandle lease = pending.lease;
         return switch (lease.lastReason) {
             case CANCELLED -> true;
             case CONTENDED -> lease.shortestRemainingTtlMs != Long.MAX_VALUE;
