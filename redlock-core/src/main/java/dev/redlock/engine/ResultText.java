@@ -110,7 +110,7 @@ final class ResultText {
 
     private static String noQuorumAdvice(LeaseView result) {
         long quarantinedMask = 0;
-        for (long mask = result.failedMask; mask != 0; mask &= mask - 1) {
+        for (long mask = result.failures == null ? 0 : result.failedMask; mask != 0; mask &= mask - 1) {
             VoteFailure failure = VoteFailure.of(result.failures[Long.numberOfTrailingZeros(mask)]);
             quarantinedMask |= failure == VoteFailure.QUARANTINED ? Long.lowestOneBit(mask) : 0;
         }

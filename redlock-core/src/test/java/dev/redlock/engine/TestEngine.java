@@ -303,6 +303,11 @@ public final class TestEngine {
         ((LeaseHandle) lease).failures = new byte[Long.SIZE];
     }
 
+    /** Makes a lease as if there was no memory for the reasons of its votes. */
+    public static void forgetFailures(Lease lease) {
+        ((LeaseHandle) lease).failures = null;
+    }
+
     /** @return the monotonic time at which a lease was acquired */
     public static long acquiredNs(Lease lease) {
         return ((LeaseHandle) lease).acquiredNs;

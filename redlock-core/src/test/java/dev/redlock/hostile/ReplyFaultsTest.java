@@ -2,12 +2,14 @@ package dev.redlock.hostile;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.redlock.AcquireOptions;
 import dev.redlock.RedlockContext;
 import dev.redlock.api.AcquireOutcome;
 import dev.redlock.api.Lease;
+import dev.redlock.api.LockNotAcquiredException;
 import dev.redlock.engine.TestEngine;
 import dev.redlock.sim.VirtualWorld;
 import java.time.Duration;
@@ -18,6 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * An exception while the client processes a reply, or the lack of one, as from a heap without memory: the acquisition
@@ -170,5 +174,26 @@ class ReplyFaultsTest extends FailingReads {
             assertFalse(outcomes.get(0).isAcquired(), outcomes::toString);
             assertLockIsFree();
         });
+    }
+
+    /** The outcome still says that the lock is not acquired, and no other exception hides it. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, 500})
+    void anOutcomeWithoutTheReasonsOfItsVotesIsDescribed(long waitMs) {
+        client = world(3);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(500);
+        Lease handle = client.redlock().newLease();
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        client.redlock()
+                .acquire(client.redlock().key("orders"), options().waitUpTo(Duration.ofMillis(waitMs)), handle,
+                        outcomes::add);
+        world.await("the outcome", BUDGET_MS, () -> !outcomes.isEmpty());
+        AcquireOutcome outcome = outcomes.get(0);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, outcome.lastReason(), outcome::toString);
+        TestEngine.forgetFailures(handle);
+        LockNotAcquiredException thrown = assertThrows(LockNotAcquiredException.class, outcome::lease);
+        assertTrue(thrown.getMessage().contains(AcquireOutcome.Kind.NO_QUORUM.advice()), thrown::getMessage);
     }
 }
