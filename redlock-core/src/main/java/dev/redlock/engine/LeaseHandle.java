@@ -554,7 +554,12 @@ public final class LeaseHandle extends LeaseView {
         }
     }
 
+    /** Without the reasons of the one ahead, for which there was no memory, this one has none either. */
     private void recordFailures(byte[] decided) {
+        if (decided == null) {
+            failures = null;
+            return;
+        }
         if (failures == null) {
             failures = new byte[decided.length];
         }

@@ -196,4 +196,26 @@ class ReplyFaultsTest extends FailingReads {
         LockNotAcquiredException thrown = assertThrows(LockNotAcquiredException.class, outcome::lease);
         assertTrue(thrown.getMessage().contains(AcquireOutcome.Kind.NO_QUORUM.advice()), thrown::getMessage);
     }
+
+    /** It takes the reason of the one ahead, as far as that is known. */
+    @Test
+    void anAcquisitionBehindOneWithoutTheReasonsOfItsVotesEnds() {
+        client = world(3);
+        node(1).crash();
+        node(2).crash();
+        world.runMs(500);
+        Lease ahead = client.redlock().newLease();
+        List<AcquireOutcome> outcomes = new ArrayList<>();
+        client.redlock().acquire(client.redlock().key("orders"), WAITING, ahead, outcomes::add);
+        world.runMs(200);
+        CompletableFuture<AcquireOutcome> behind = acquireAsync(client, options().waitUpTo(Duration.ofMillis(100)));
+        for (int i = 0; i < 110; i++) {
+            world.runMs(1);
+            TestEngine.forgetFailures(ahead);
+        }
+        assertTrue(behind.isDone(), "an outcome within the budget");
+        assertEquals(AcquireOutcome.Kind.TIMED_OUT, behind.join().kind(), behind::toString);
+        assertEquals(AcquireOutcome.Kind.NO_QUORUM, behind.join().lastReason(), behind::toString);
+        assertThrows(LockNotAcquiredException.class, behind.join()::lease);
+    }
 }
