@@ -241,7 +241,7 @@ public final class RedlockContext extends LockSettings {
 
     /**
      * Sets how many events the flight recorder keeps, per event loop. An event takes 28 bytes, and a lock has at least
-     * four events and one for each node.
+     * four events and one for each node. A report reads the last 4096 only.
      *
      * @param count default 4096, up to 2^20, rounded up to a power of two; 0 switches the flight recorder off
      */

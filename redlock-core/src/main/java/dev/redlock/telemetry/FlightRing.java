@@ -75,8 +75,13 @@ public final class FlightRing {
 
     /** @return the events that the ring holds now, oldest first; on any thread */
     public FlightCopy copy() {
+        return copy(subjects.length);
+    }
+
+    /** @return the newest events, so many at most, oldest first; on any thread */
+    public FlightCopy copy(int maxCount) {
         long end = (long) ADDED_COUNT.getAcquire(this);
-        int length = (int) Math.min(end, subjects.length);
+        int length = (int) Math.min(end, Math.min(maxCount, subjects.length));
         long[] copiedWords = new long[length * WORDS];
         Object[] copiedSubjects = new Object[length];
         long start = end - length;

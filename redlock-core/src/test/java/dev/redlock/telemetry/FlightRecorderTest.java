@@ -490,13 +490,36 @@ class FlightRecorderTest extends VirtualTest {
         List<String> lines = reports.get(0).lines().toList();
         assertEquals(2 + 40, lines.size(), reports.get(0));
         assertTrue(lines.get(1)
-                .matches("40 of the \\d{4} recorded events of this lock and of the nodes; "
+                .matches("40 of the \\d{4} events of this lock and of the nodes among the last \\d{4}; "
                         + "Redlock.flightRecord\\(\\) returns all"),
                 lines.get(1));
         assertOrder(lines, "orders #1  attempt, asks", "orders #1  node-1:1 granted after 0.200 ms",
                 "orders #1  acquired after 0.200 ms", "is no holder any more", "orders #1  the lease is LOST after");
         assertTrue(lines.stream().filter(line -> line.contains("  node-") && line.contains(" -> ")).count() >= 8,
                 reports.get(0));
+    }
+
+    /** The event loop writes a report, while the ring may have 2^20 events. */
+    @Test
+    void aReportReadsTheLastEventsOfALargeRing() {
+        world = new VirtualWorld(3);
+        int eventCount = 1 << 14;
+        VirtualWorld.Client client = slowLinks(
+                context().flightRecordListener(reports::add).flightRecorderEvents(eventCount));
+        world.runMs(3_000);
+        Lease lease = lease(client);
+        for (int i = 0; i < eventCount / 4; i++) {
+            acquire(client, options());
+        }
+        assertEquals(eventCount, lines(client).size(), "the user gets all events, after one line");
+        eachNode(node -> node.redis().clockJump(3_600_000));
+        world.await("the report", 2_000, () -> !reports.isEmpty());
+        assertEquals(LeaseState.LOST, lease.state());
+        List<String> report = reports.get(0).lines().toList();
+        assertTrue(report.get(1)
+                .matches("40 of the \\d{4} events of this lock and of the nodes among the last 4096; .*"),
+                report.get(1));
+        assertOrder(report, "is no holder any more", "orders #1  the lease is LOST after");
     }
 
     /** The state is complete before the listener runs, so it may throw and use the client. */

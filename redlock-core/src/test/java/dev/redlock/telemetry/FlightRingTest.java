@@ -55,6 +55,22 @@ class FlightRingTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"3, 3", "100, 5"})
+    void aBoundedCopyHasTheNewestEvents(int count, int length) {
+        FlightRing ring = new FlightRing(8);
+        for (int i = 0; i < count; i++) {
+            add(ring, i);
+        }
+        FlightCopy copy = ring.copy(5);
+        assertEquals(length, copy.length());
+        assertEquals(count - length, copy.overwrittenCount());
+        for (int i = 0; i < copy.length(); i++) {
+            assertEquals(count - length + i, copy.timeNs(i));
+            check(copy, i);
+        }
+    }
+
     @Test
     @Timeout(60)
     void aCopyBesideTheWriterHasCompleteEventsOnly() throws InterruptedException {

@@ -75,8 +75,8 @@ public final class FlightRecord {
             choose(chosen, related, OWN_LINES_MAX, index -> number != 0 && events.number(index) == number);
             choose(chosen, related, chosen.cardinality() + NODE_LINES_MAX, this::isOfNode);
             choose(chosen, related, REPORT_LINES_MAX, index -> true);
-            out.append(REPORT_LINES_MAX + " of the " + relatedCount
-                    + " recorded events of this lock and of the nodes; Redlock.flightRecord() returns all\n");
+            out.append(REPORT_LINES_MAX + " of the " + relatedCount + " events of this lock and of the nodes among the"
+                    + " last " + events.length() + "; Redlock.flightRecord() returns all\n");
         }
         for (int i = 0; i < events.length(); i++) {
             addStart(i);

@@ -42,6 +42,9 @@ public final class RareEvents {
     record ServerState(String name, String problem) {
     }
 
+    /** Bounds the time that a report takes on the event loop, while the user's ring may have 2^20 events. */
+    private static final int REPORT_EVENTS_MAX = 4096;
+
     /** Null without JFR. */
     final SharedStarts<AcquireEvent> acquireStarts = Jfr.IS_PRESENT ? new SharedStarts<>(AcquireEvent::new) : null;
     final SharedStarts<ReleaseEvent> releaseStarts = Jfr.IS_PRESENT ? new SharedStarts<>(ReleaseEvent::new) : null;
@@ -62,7 +65,7 @@ public final class RareEvents {
         this.counters = counters;
         this.clock = clock;
         this.addresses = setup.addresses().toArray(String[]::new);
-        this.reports = new FlightReports(executor, this::flightRecord, setup);
+        this.reports = new FlightReports(executor, this::reportedRecord, setup);
         this.executor = executor;
     }
 
@@ -83,6 +86,10 @@ public final class RareEvents {
         return telemetry.ring == null
                 ? null
                 : new FlightRecord(telemetry.ring.copy(), addresses, clock.nanoTime());
+    }
+
+    private FlightRecord reportedRecord() {
+        return new FlightRecord(telemetry.ring.copy(REPORT_EVENTS_MAX), addresses, clock.nanoTime());
     }
 
     /** Starts to record acquire times, unless they are recorded already; on any thread. */
