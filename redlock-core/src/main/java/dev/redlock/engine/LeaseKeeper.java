@@ -36,6 +36,8 @@ final class LeaseKeeper {
     /** Leases that the client may have to extend, held or being acquired. */
     int extendableCount;
     LeaseHandle firstHeld;
+    /** The next lease of {@link LeaseLoss#forEachHeld}; null without a scan. */
+    LeaseHandle scanNext;
 
     private LeaseKeeper(LoopServices services) {
         this.clock = services.clock;
@@ -101,6 +103,7 @@ final class LeaseKeeper {
         if (lease.spec.isLossWatched) {
             lossWatch.stop(claim);
         }
+        scanNext = scanNext == lease ? lease.nextHeld : scanNext;
         if (lease.previousHeld == null) {
             firstHeld = lease.nextHeld;
         } else {

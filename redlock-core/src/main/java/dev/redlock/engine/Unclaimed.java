@@ -84,15 +84,10 @@ final class Unclaimed {
             return;
         }
         isAny = false;
-        LeaseHandle lease = keeper.firstHeld;
-        while (lease != null) {
-            LeaseHandle next = lease.nextHeld;
-            if (is(lease.claim)) {
-                keeper.loss.lose(lease.claim, node.index(), lease.claim.extension.unclaimedBecause);
+        keeper.loss.forEachHeld(claim -> {
+            if (is(claim)) {
+                keeper.loss.lose(claim, node.index(), claim.extension.unclaimedBecause);
             }
-            // A listener may have released the next lease: then the scan starts again, which is harmless.
-            boolean isNextHeld = next == null || next.claim != null && next.claim.phase == Claim.Phase.HELD;
-            lease = isNextHeld ? next : keeper.firstHeld;
-        }
+        });
     }
 }

@@ -181,6 +181,10 @@ public final class TestEngine {
         return conductors[0].services.voters[index].toString();
     }
 
+    LeaseKeeper keeper() {
+        return conductors[0].keeper;
+    }
+
     /** @return leases that the keeper tracks */
     public int heldCount() {
         return conductors[0].keeper.heldCount();
