@@ -7,6 +7,7 @@ import dev.redlock.engine.watch.ConductorCounters;
 import dev.redlock.engine.watch.LoopTelemetry;
 import dev.redlock.time.NanoClock;
 import dev.redlock.time.TimerWheel;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -36,8 +37,8 @@ final class LeaseKeeper {
     /** Leases that the client may have to extend, held or being acquired. */
     int extendableCount;
     LeaseHandle firstHeld;
-    /** The next lease of {@link LeaseLoss#forEachHeld}; null without a scan. */
-    LeaseHandle scanNext;
+    /** The next lease of {@link #forEachHeld}; null without a scan. */
+    private LeaseHandle scanNext;
 
     private LeaseKeeper(LoopServices services) {
         this.clock = services.clock;
@@ -116,6 +117,25 @@ final class LeaseKeeper {
         lease.nextHeld = null;
         counters.add(ConductorCounters.HELD, -1);
         extendableCount -= lease.isExtendable() ? 1 : 0;
+    }
+
+    /**
+     * Passes the claim of each held lease to an action. Its listeners may end any lease. A lease that starts meanwhile
+     * is left out: it only keeps a lock without a holder, because no node replies inside the action.
+     */
+    void forEachHeld(Consumer<Claim> action) {
+        LeaseHandle outerNext = scanNext;
+        scanNext = firstHeld;
+        try {
+            while (scanNext != null) {
+                Claim claim = scanNext.claim;
+                scanNext = scanNext.nextHeld;
+                action.accept(claim);
+            }
+        } finally {
+            // The next lease of an outer scan may have ended. That scan starts again: a second visit changes nothing.
+            scanNext = outerNext == null ? null : firstHeld;
+        }
     }
 
     /** Starts an extension for a caller; an extension in progress ends first. */

@@ -9,7 +9,6 @@ import dev.redlock.engine.key.LockKey;
 import dev.redlock.engine.watch.LossCause;
 import dev.redlock.node.NodeView;
 import dev.redlock.telemetry.Log;
-import java.util.function.Consumer;
 
 /**
  * Ends leases without their holder: those that expire, and those that lose the quorum of their holder nodes because a
@@ -152,30 +151,11 @@ final class LeaseLoss {
 
     private void revoke(NodeView node, LossCause cause, long aheadNsMax) {
         int nodeIndex = node.index();
-        forEachHeld(claim -> {
+        keeper.forEachHeld(claim -> {
             if (services.isNodeOf(claim, node)) {
                 revokeSafely(claim, nodeIndex, cause, aheadNsMax);
             }
         });
-    }
-
-    /**
-     * Passes the claim of each held lease to an action. Its listeners may end any lease. A lease that starts meanwhile
-     * is left out: it only keeps a lock without a holder, because no node replies inside the action.
-     */
-    void forEachHeld(Consumer<Claim> action) {
-        LeaseHandle outerNext = keeper.scanNext;
-        keeper.scanNext = keeper.firstHeld;
-        try {
-            while (keeper.scanNext != null) {
-                Claim claim = keeper.scanNext.claim;
-                keeper.scanNext = keeper.scanNext.nextHeld;
-                action.accept(claim);
-            }
-        } finally {
-            // The next lease of an outer scan may have ended. That scan starts again: a second visit changes nothing.
-            keeper.scanNext = outerNext == null ? null : keeper.firstHeld;
-        }
     }
 
     /** Nothing reports the loss of the node again, so a lease that needs it ends also if its revocation throws. */

@@ -84,7 +84,7 @@ final class Unclaimed {
             return;
         }
         isAny = false;
-        keeper.loss.forEachHeld(claim -> {
+        keeper.forEachHeld(claim -> {
             if (is(claim)) {
                 keeper.loss.lose(claim, node.index(), claim.extension.unclaimedBecause);
             }

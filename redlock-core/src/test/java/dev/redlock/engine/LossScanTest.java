@@ -66,7 +66,7 @@ class LossScanTest extends VirtualTest {
     @Test
     void aPassVisitsNoLeaseTwice() {
         List<Lease> visited = new ArrayList<>();
-        client.call(() -> keeper().loss.forEachHeld(claim -> {
+        client.call(() -> keeper().forEachHeld(claim -> {
             visited.add(claim.lease);
             if (partners.containsKey(claim.lease)) {
                 keeper().loss.lose(claim, 0, LossCause.FLUSHED);
@@ -83,9 +83,9 @@ class LossScanTest extends VirtualTest {
     @Test
     void aPassInsideAnotherLeavesNoneOut() {
         Set<Lease> visited = new HashSet<>();
-        client.call(() -> keeper().loss.forEachHeld(outer -> {
+        client.call(() -> keeper().forEachHeld(outer -> {
             if (visited.isEmpty()) {
-                keeper().loss.forEachHeld(inner -> {
+                keeper().forEachHeld(inner -> {
                     if (partners.containsKey(inner.lease)) {
                         keeper().loss.lose(inner, 0, LossCause.FLUSHED);
                     }
