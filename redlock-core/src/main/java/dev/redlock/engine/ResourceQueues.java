@@ -19,6 +19,7 @@ final class ResourceQueues {
     private final KeyedMap<Entry> entries = new KeyedMap<>();
     /** The tickets of resources for which no set waits any more, as {@link WaitQueues} keeps those of locks. */
     private final RecentValues recentTickets = new RecentValues();
+    private long arrivalCount;
 
     /**
      * The queues of one resource.
@@ -50,6 +51,7 @@ final class ResourceQueues {
      */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
+        queue.arrival = arrivalCount++;
         try {
             for (int i = 0; hasEntries(key) && i < key.resourceCount; i++) {
                 queue.resources.add(add(queue, key.resourceKey(i)));
@@ -112,6 +114,7 @@ final class ResourceQueues {
 
     /** The next waiter of a set is younger than those of other sets. */
     void moveToEnd(WaitQueue queue) {
+        queue.arrival = arrivalCount++;
         for (Entry entry : queue.resources) {
             entry.queues.remove(queue);
             entry.queues.add(queue);

@@ -49,11 +49,11 @@ final class SetOrder implements SetQueue.Order {
     boolean isServed(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
             if (entry.priority != null && entry.priority != queue && isAsking(entry)
-                    && entry.queues.indexOf(entry.priority) < entry.queues.indexOf(queue)) {
+                    && entry.priority.arrival < queue.arrival) {
                 return true;
             }
         }
-        return isHeldLocally(queue);
+        return isHeldLocally(queue, services.clock.nanoTime());
     }
 
     /** Whether the set that has priority awaits the resource, makes an attempt, or a timer is about to start it. */
@@ -77,13 +77,18 @@ final class SetOrder implements SetQueue.Order {
 
     /** Whether no older set waits for a resource of a set. */
     boolean isFirst(SetQueue queue) {
+        return isFirst(queue, services.clock.nanoTime());
+    }
+
+    private boolean isFirst(SetQueue queue, long nowNs) {
         for (ResourceQueues.Entry entry : queue.resources) {
+            boolean isHeld = isHeld(entry, nowNs);
             for (WaitQueue older : entry.queues) {
                 if (older == queue) {
                     break;
                 }
-                boolean mayAsk = older instanceof SetQueue set && set.head() != null
-                        && (isReserving(set) || !set.awaitsOther(entry) && !isHeldLocally(set));
+                boolean mayAsk = older instanceof SetQueue set && set.head() != null && (isReserving(set, nowNs)
+                        || !isHeld && !set.awaitsOther(entry) && !isHeldLocally(set, nowNs));
                 if (mayAsk) {
                     return false;
                 }
@@ -92,8 +97,17 @@ final class SetOrder implements SetQueue.Order {
         return true;
     }
 
-    private boolean isHeldLocally(SetQueue queue) {
-        return heldUntilNs(queue) - services.clock.nanoTime() > 0;
+    private static boolean isHeldLocally(SetQueue queue, long nowNs) {
+        for (ResourceQueues.Entry entry : queue.resources) {
+            if (isHeld(entry, nowNs)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isHeld(ResourceQueues.Entry entry, long nowNs) {
+        return entry.isHeld && entry.heldUntilNs - nowNs > 0;
     }
 
     /** Returns when the last lease of this client with a resource of a set expires; now if there is none. */
@@ -133,13 +147,19 @@ final class SetOrder implements SetQueue.Order {
 
     /** Whether a set can have priority for a resource. */
     boolean isReady(SetQueue queue, ResourceQueues.Entry entry) {
+        return isReady(queue, entry, services.clock.nanoTime());
+    }
+
+    private boolean isReady(SetQueue queue, ResourceQueues.Entry entry, long nowNs) {
         PendingAcquire.State state = queue.head().state;
         if (state != PendingAcquire.State.BACKING_OFF) {
             return true;
         }
-        boolean isSleeping = !queue.isHeldLocally() && !queue.isPausing() && !queue.awaitsOther(entry);
-        return isSleeping && (!isHeldLocally(queue) || isFirst(queue)
-                && scheduler.reservations.isDue(queue.head(), services.clock.nanoTime()));
+        if (queue.isHeldLocally() || queue.isPausing() || queue.awaitsOther(entry)) {
+            return false;
+        }
+        return !isHeldLocally(queue, nowNs)
+                || scheduler.reservations.isDue(queue.head(), nowNs) && isFirst(queue, nowNs);
     }
 
     /** A resource has changed: its oldest set has priority. Returns it; null if there is none. */
@@ -153,16 +173,19 @@ final class SetOrder implements SetQueue.Order {
         queues.moveToEnd(queue);
     }
 
-    private boolean isReserving(SetQueue queue) {
-        return queue.head() != null
-                && scheduler.reservations.isLeft(queue.head(), services.clock.nanoTime());
+    private boolean isReserving(SetQueue queue, long nowNs) {
+        return queue.head() != null && scheduler.reservations.isLeft(queue.head(), nowNs);
     }
 
-    /** The next set that can have priority; if asked for, one that has left a reservation, which may refuse others. */
+    /**
+     * Returns the next set that can have priority; if asked for, one that has left a reservation, which may refuse
+     * others. Reads the time once, because thousands of sets may wait.
+     */
     private SetQueue firstReady(ResourceQueues.Entry entry, int start, SetQueue except, boolean isReservingOnly) {
+        long nowNs = services.clock.nanoTime();
         for (int i = start; i < entry.queues.size(); i++) {
             boolean isEligible = entry.queues.get(i) instanceof SetQueue queue && queue != except
-                    && (!isReservingOnly || isReserving(queue)) && isReady(queue, entry);
+                    && (!isReservingOnly || isReserving(queue, nowNs)) && isReady(queue, entry, nowNs);
             if (isEligible) {
                 return (SetQueue) entry.queues.get(i);
             }

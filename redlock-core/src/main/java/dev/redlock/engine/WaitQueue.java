@@ -36,6 +36,8 @@ public class WaitQueue extends KeyedMap.Keyed {
     boolean hasPermitEntries;
     /** The resources of the lock, in its order; empty for one that is a single key. */
     final List<ResourceQueues.Entry> resources = new ArrayList<>(0);
+    /** The place among the queues of its resources: greater than that of each older one. */
+    long arrival;
     private PendingAcquire head;
     private PendingAcquire tail;
     private int size;

@@ -214,8 +214,11 @@ final class WaitQueues {
         WaitQueue first = isOwnFirst ? ownFirst : setOrder.restart(entry);
         for (WaitQueue other : entry.queues) {
             boolean isLater = other instanceof SetQueue && other != first && other.isHeadBackingOff();
+            if (isLater) {
+                continue;
+            }
             boolean isStarted = other.key.equals(ended) && (isOwnFirst || other != first);
-            if (!isLater && !isStarted) {
+            if (!isStarted) {
                 wakeLocally(other);
             }
         }

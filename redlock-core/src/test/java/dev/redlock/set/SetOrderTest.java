@@ -163,6 +163,35 @@ class SetOrderTest extends VirtualTest {
         return waiting;
     }
 
+    /** The clock readings stand for the work: in no millisecond is there one for each set that waits. */
+    @Test
+    void releasesBesideManySetsReadTheClockAFewTimes() {
+        int count = 2_000;
+        VirtualWorld.Client client = slowWorld(3);
+        Lease market = acquired(get(client.redlock().acquireAsync("market", options())));
+        for (int i = 0; i < count; i++) {
+            client.redlock()
+                    .acquireAllAsync(List.of("market", "account/" + i), options().waitUpTo(Duration.ofSeconds(60)));
+        }
+        world.runMs(5);
+        int[] reads = new int[1];
+        int most = 0;
+        client.clockListener(() -> reads[0]++);
+        // The oldest set asks and pauses in turn meanwhile.
+        for (int i = 1; i <= 30; i++) {
+            Lease account = acquired(get(client.redlock().acquireAsync("account/" + (count - i), options())));
+            account.releaseAsync();
+            for (int ms = 0; ms < 40; ms++) {
+                reads[0] = 0;
+                world.runMs(1);
+                most = Math.max(most, reads[0]);
+            }
+        }
+        int found = most;
+        assertTrue(found > 0 && found < 200, () -> found + " clock readings in one millisecond");
+        release(market);
+    }
+
     /** Two sets wait for a resource of another client: the older one for its other resource too. */
     private void assertYoungerIsServed(boolean isOlderCancelled) {
         VirtualWorld.Client client = slowWorld(3);
