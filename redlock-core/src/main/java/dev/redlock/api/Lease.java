@@ -62,7 +62,8 @@ public interface Lease extends AutoCloseable {
     ReleaseOutcome release();
 
     /**
-     * Releases the lock without waiting. Allocates nothing.
+     * Releases the lock without waiting. Allocates nothing, with one exception: on the event loop, the outcomes of
+     * retained locks and of leases that have ended follow in the next turn, which allocates one task per turn.
      *
      * @param callback receives the outcome on the event loop, never inside this call
      * @throws IllegalStateException while the lease is being acquired, or while another release with a callback is in
@@ -89,8 +90,8 @@ public interface Lease extends AutoCloseable {
     ExtendOutcome extend(Duration ttl);
 
     /**
-     * Extends the lease without waiting. Allocates nothing. A shorter ttl shortens the validity, as in
-     * {@link #extend(Duration)}.
+     * Extends the lease without waiting. Allocates nothing, except one task per turn of the event loop for calls there
+     * whose lease has ended. A shorter ttl shortens the validity, as in {@link #extend(Duration)}.
      *
      * @param ttlMs    the new time to live, milliseconds from now
      * @param callback receives the outcome on the event loop, never inside this call
