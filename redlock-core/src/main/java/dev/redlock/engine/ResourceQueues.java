@@ -51,7 +51,7 @@ final class ResourceQueues {
      */
     void add(WaitQueue queue) {
         LockKey key = queue.key;
-        queue.arrival = arrivalCount++;
+        queue.arrive(arrivalCount++);
         try {
             for (int i = 0; hasEntries(key) && i < key.resourceCount; i++) {
                 queue.resources.add(add(queue, key.resourceKey(i)));
@@ -114,7 +114,7 @@ final class ResourceQueues {
 
     /** The next waiter of a set is younger than those of other sets. */
     void moveToEnd(WaitQueue queue) {
-        queue.arrival = arrivalCount++;
+        queue.arrive(arrivalCount++);
         for (Entry entry : queue.resources) {
             entry.queues.remove(queue);
             entry.queues.add(queue);

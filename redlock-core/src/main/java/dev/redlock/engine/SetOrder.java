@@ -49,7 +49,7 @@ final class SetOrder implements SetQueue.Order {
     boolean isServed(SetQueue queue) {
         for (ResourceQueues.Entry entry : queue.resources) {
             if (entry.priority != null && entry.priority != queue && isAsking(entry)
-                    && entry.priority.arrival < queue.arrival) {
+                    && entry.priority.isOlderThan(queue)) {
                 return true;
             }
         }

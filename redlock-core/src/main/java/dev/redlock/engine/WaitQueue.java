@@ -36,8 +36,8 @@ public class WaitQueue extends KeyedMap.Keyed {
     boolean hasPermitEntries;
     /** The resources of the lock, in its order; empty for one that is a single key. */
     final List<ResourceQueues.Entry> resources = new ArrayList<>(0);
-    /** The place among the queues of its resources: greater than that of each older one. */
-    long arrival;
+    /** The place among the queues of its resources. */
+    private long arrival;
     private PendingAcquire head;
     private PendingAcquire tail;
     private int size;
@@ -69,6 +69,19 @@ public class WaitQueue extends KeyedMap.Keyed {
     /** A lease of this client has the lock, or none has. */
     void setHeldLocally(boolean isHeld) {
         isHeldLocally = isHeld;
+    }
+
+    /**
+     * It is the youngest queue of its resources now.
+     *
+     * @param number greater than that of each other one
+     */
+    void arrive(long number) {
+        arrival = number;
+    }
+
+    boolean isOlderThan(WaitQueue other) {
+        return arrival < other.arrival;
     }
 
     /** The coordinator keeps what shows that a client waits, or it refuses that: then it seems that nobody waits. */
