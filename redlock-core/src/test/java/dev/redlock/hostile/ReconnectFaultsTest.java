@@ -165,16 +165,20 @@ class ReconnectFaultsTest extends FailingReads {
         });
     }
 
-    @Test
-    void eachSeedOfAClusterIsConnectedOnceIfAlsoTheReportOfItsFailureThrows() {
-        addresses = "redis-cluster://node-0:1,node-1:1,node-2:1";
-        failingReads = 2;
+    private void assertTheMastersAreConnectedOnce() {
         atEachRead(() -> {
             clusterWorld();
             armAndOpen();
             acquired(acquire(client, options()));
             assertOneConnectionEach();
         });
+    }
+
+    @Test
+    void eachSeedOfAClusterIsConnectedOnceIfAlsoTheReportOfItsFailureThrows() {
+        addresses = "redis-cluster://node-0:1,node-1:1,node-2:1";
+        failingReads = 2;
+        assertTheMastersAreConnectedOnce();
     }
 
     /** From one read on, each step of the start throws, and so does each try to schedule another one. */
@@ -208,12 +212,7 @@ class ReconnectFaultsTest extends FailingReads {
     @Test
     void theMastersOfAClusterAreConnectedAtTheStart() {
         addresses = "redis-cluster://node-0:1";
-        atEachRead(() -> {
-            clusterWorld();
-            armAndOpen();
-            acquired(acquire(client, options()));
-            assertOneConnectionEach();
-        });
+        assertTheMastersAreConnectedOnce();
     }
 
     @Test

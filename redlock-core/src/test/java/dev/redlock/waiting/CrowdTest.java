@@ -877,17 +877,23 @@ class CrowdTest extends WokenTest {
         next(1, msMax);
     }
 
-    /** Nobody learns from the queue that another client waits. */
-    @ParameterizedTest
-    @ValueSource(strings = {NO_DISK, NO_MEMORY, ""})
-    void aClientWithManyWaitersGivesWayThoughNobodyCanEnterTheQueue(String error) {
-        VirtualWorld.Client many = slowWorld(3);
-        Lease holder = lease(many);
+    /** One waiter shows which node is the coordinator; then the lock is free again. */
+    private FakeNode coordinatorAfterAWait(VirtualWorld.Client client) {
+        Lease holder = lease(client);
         addWaiters(1);
         FakeNode coordinator = queueNode();
         holder.releaseAsync();
         next(0, 50).releaseAsync();
         world.runMs(SETTLED_MS);
+        return coordinator;
+    }
+
+    /** Nobody learns from the queue that another client waits. */
+    @ParameterizedTest
+    @ValueSource(strings = {NO_DISK, NO_MEMORY, ""})
+    void aClientWithManyWaitersGivesWayThoughNobodyCanEnterTheQueue(String error) {
+        VirtualWorld.Client many = slowWorld(3);
+        FakeNode coordinator = coordinatorAfterAWait(many);
         if (error.isEmpty()) {
             eachNode(node -> node.redis().denyQueue());
         } else {
@@ -910,12 +916,7 @@ class CrowdTest extends WokenTest {
     @ValueSource(strings = {NO_DISK, NO_MEMORY, NO_REPLICAS, "BUSY a script runs"})
     void aCommandThatOnceFailedDoesNotDelayTheWaitersOfOneClient(String error) {
         VirtualWorld.Client alone = slowWorld(3);
-        Lease holder = lease(alone);
-        addWaiters(1);
-        FakeNode coordinator = queueNode();
-        holder.releaseAsync();
-        next(0, 50).releaseAsync();
-        world.runMs(SETTLED_MS);
+        FakeNode coordinator = coordinatorAfterAWait(alone);
         assertServesAsBefore(alone, options(), coordinator, error);
     }
 
